@@ -20,7 +20,7 @@ struct Course {
   bool stops = false;  // it may stay for more than a key
 };
 
-bool is_positive(const Expr& e) { return e.is_number() && e.number() > 0; }
+bool is_positive_number(const Expr& e) { return e.is_number() && e.number() > 0; }
 
 Course turned(Course course) { return {-course.direction, course.stops}; }
 
@@ -85,10 +85,10 @@ class Leveller {
       case Op::Negate:
         return turned(*first);
       case Op::Multiply:
-        if (is_positive(operands.front())) return second;
-        return is_positive(operands.back()) ? first : std::nullopt;
+        if (is_positive_number(operands.front())) return second;
+        return is_positive_number(operands.back()) ? first : std::nullopt;
       case Op::FloorDivide:
-        if (!is_positive(operands.back())) return std::nullopt;
+        if (!is_positive_number(operands.back())) return std::nullopt;
         return Course{first->direction, true};
       case Op::Subtract:
         return together(Op::Add, *first, turned(*second));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/known.h"
+#include "expr/bound.h"
 
 namespace attngen::attention {
 namespace {
@@ -24,10 +25,9 @@ class PowersOfTwo {
  private:
   Expr rewrite(const Expr& e) {
     Expr rest = expr::map_operands(e, [this](const Expr& operand) { return (*this)(operand); });
-    const auto power_of = [](const Expr& exponent, double factor) {
-      return expr::make(Op::Exp2, {expr::make(Op::Multiply, {exponent, expr::number(factor)})});
+    const auto power = [&](double factor) {
+      return power_of(rest.operand(0), expr::number(factor));
     };
-    const auto power = [&](double factor) { return power_of(rest.operand(0), factor); };
     const auto logistic = [&](const Expr& numerator) {
       return expr::make(
           Op::Divide,
@@ -41,9 +41,7 @@ class PowersOfTwo {
       case Op::Silu:
         return logistic(rest.operand(0));
       case Op::Pow:
-        return has_positive_base(rest)
-                   ? power_of(rest.operand(1), std::log2(rest.operand(0).number()))
-                   : rest;
+        return power_of_base(rest.operand(0), rest.operand(1), rest);
       case Op::Multiply:
         return with_number_in_power(rest);
       default:
@@ -51,11 +49,16 @@ class PowersOfTwo {
     }
   }
 
-  // Of 1 it would be 0 times the exponent.
-  static bool has_positive_base(const Expr& power) {
-    const Expr& base = power.operand(0);
-    return base.is_number() && base.number() > 0 && base.number() != 1 &&
-           std::isnormal(base.number());
+  // base^exponent, if the base is known to be positive; else `power`, which is it too.
+  static Expr power_of_base(const Expr& base, const Expr& exponent, const Expr& power) {
+    if (!expr::is_positive(base)) return power;
+    if (!base.is_number()) return power_of(exponent, expr::make(Op::Log2, {base}));
+    const double number = base.number();  // of 1 it would be 0 times the exponent
+    if (number == 1 || !std::isnormal(number)) return power;
+    return power_of(exponent, expr::number(std::log2(number)));
+  }
+  static Expr power_of(const Expr& exponent, const Expr& factor) {
+    return expr::make(Op::Exp2, {expr::make(Op::Multiply, {exponent, factor})});
   }
 
   // c 2^x as 2^(x + log2(c)): x mostly is a sum, whose constants come together.

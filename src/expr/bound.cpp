@@ -248,4 +248,12 @@ Interval bound(const Expr& e) {
   return bound(e, {anything, anything});
 }
 
+bool is_positive(const Expr& e) {
+  const auto head = [](std::string_view name) {
+    return name == "h" ? Interval{0, std::numeric_limits<double>::infinity()} : Interval{};
+  };
+  const Interval range = bound(e, {head, [](std::string_view) { return Interval{}; }});
+  return range.low > 0 && !range.may_be_nan;
+}
+
 }  // namespace attngen::expr

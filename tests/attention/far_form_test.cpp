@@ -137,12 +137,20 @@ TEST_CASE("linear attention without a decay") {
   CHECK(linear->slope.is_number(0));
 }
 
-TEST_CASE("a decay may be a number to the power of the distance") {
+TEST_CASE("a decay may be a positive number to the power of the distance") {
   const auto far = far_form(with("score: score * pow(0.5, q_pos - kv_idx)\n", kCausal, kLinear));
   REQUIRE(far.has_value());
   CHECK(far->slope.is_number(1));
   CHECK_FALSE(
       far_form(with("score: score * pow(-0.5, q_pos - kv_idx)\n", kCausal, kLinear)).has_value());
+  const auto of_head = [](const std::string& base) {
+    return far_form(with("score: score * pow(" + base + ", q_pos - kv_idx)\n", kCausal, kLinear));
+  };
+  const auto known = of_head("1 - exp2(-5 - h)");
+  REQUIRE(known.has_value());
+  CHECK_FALSE(known->may_fall);
+  CHECK_FALSE(of_head("1 - exp2(5 - h)").has_value());
+  CHECK_FALSE(of_head("sink[h]").has_value());
 }
 
 TEST_CASE("a factor of the row changes nothing, one of the key does") {

@@ -544,7 +544,8 @@ FUNCTION_GROUPS = {
     "scan": [
         (spec(mask=CAUSAL, score=SLOWLY, normalize=LINEAR), [schedule(2, 64, 4, scan=True)],
          ["2,700,700", "1,256,256", "1,65,65", "opposed:1,700,700", "1,600,400"]),
-        (spec((2, 2), (64, 128), layout="bhsd", mask=CAUSAL, score=SLOWLY, normalize=LINEAR),
+        (spec((2, 2), (64, 128), layout="bhsd", mask=CAUSAL, normalize=LINEAR,
+              score="score * pow(1 - exp2(-9 - h), q_pos - kv_idx) / 3"),
          [schedule(2, 64, 4, scan=True)], ["2,500,500"]),
         (spec(mask=CAUSAL, inputs={**GATES, **STEP}, score=FADING + " * step[b, h, kv_idx]", normalize=LINEAR),
          [schedule(2, 64, 4, scan=True)], ["2,700,700", "opposed:1,700,700"], "gates=log_gates"),

@@ -264,6 +264,8 @@ TEST_CASE("a power by a distance is a warning") {
             .find("if gamma[h] + 1 is positive write exp(log(gamma[h] + 1) * (q_pos - kv_idx))") !=
         std::string::npos);
   CHECK(warning("score: score * pow(0.9, q_pos - kv_idx)").find("logarithm") == std::string::npos);
+  CHECK(warning("score: score * pow(1 - exp2(-5 - h), q_pos - kv_idx)").find("logarithm") ==
+        std::string::npos);
   CHECK(warning("score: score + pow(gamma[h], 3)") == "");
   CHECK(warning("score: score + pow(abs(q_pos - kv_idx), gamma[h])") == "");
   CHECK(warning("score: score * exp(log(gamma[h]) * (q_pos - kv_idx))") == "");
