@@ -52,7 +52,9 @@ class PowersOfTwo {
   // base^exponent, if the base is known to be positive; else `power`, which is it too.
   static Expr power_of_base(const Expr& base, const Expr& exponent, const Expr& power) {
     if (!expr::is_positive(base)) return power;
-    if (!base.is_number()) return power_of(exponent, expr::make(Op::Log2, {base}));
+    if (!base.is_number()) {  // to the power of a number it may be a product
+      return exponent.is_number() ? power : power_of(exponent, expr::make(Op::Log2, {base}));
+    }
     const double number = base.number();  // of 1 it would be 0 times the exponent
     if (number == 1 || !std::isnormal(number)) return power;
     return power_of(exponent, expr::number(std::log2(number)));

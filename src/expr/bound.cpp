@@ -1,6 +1,7 @@
 #include "expr/bound.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -253,7 +254,7 @@ bool is_positive(const Expr& e) {
     return name == "h" ? Interval{0, std::numeric_limits<double>::infinity()} : Interval{};
   };
   const Interval range = bound(e, {head, [](std::string_view) { return Interval{}; }});
-  return range.low > 0 && !range.may_be_nan;
+  return range.low > 0 && std::isfinite(range.high) && !range.may_be_nan;
 }
 
 }  // namespace attngen::expr

@@ -150,6 +150,7 @@ TEST_CASE("a decay may be a positive number to the power of the distance") {
   REQUIRE(known.has_value());
   CHECK_FALSE(known->may_fall);
   CHECK_FALSE(of_head("1 - exp2(5 - h)").has_value());
+  CHECK_FALSE(of_head("1 + abs(sink[h])").has_value());  // may be infinite
   CHECK_FALSE(of_head("sink[h]").has_value());
 }
 

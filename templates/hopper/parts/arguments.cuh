@@ -288,7 +288,7 @@ int64_t most_parts(const attention_forward_args& args) {
 // Whether blocks go along heads, a chunk of queries and keys at a time.
 bool scans(const attention_forward_args& args) {
   constexpr int kFewestScans = ATTN_FEWEST_SCANS, kFewestScanRows = ATTN_FEWEST_SCAN_ROWS;
-  constexpr int kWave = ATTN_SCAN_WAVE;  // blocks that run at a time, of which the last one has few
+  constexpr int kWave = ATTN_SCAN_WAVE;  // blocks that run at a time
   const int64_t blocks = args.batch * kHeadsQ * kScanParts, waves = (blocks + kWave - 1) / kWave;
   return args.seq_q == args.seq_kv && args.seq_q >= kFewestScanRows &&
          blocks >= waves * kFewestScans;
