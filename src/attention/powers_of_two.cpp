@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention/known.h"
-#include "expr/bound.h"
+#include "spec/bounds.h"
 
 namespace attngen::attention {
 namespace {
@@ -51,7 +51,7 @@ class PowersOfTwo {
 
   // base^exponent, if the base is known to be positive; else `power`, which is it too.
   static Expr power_of_base(const Expr& base, const Expr& exponent, const Expr& power) {
-    if (!expr::is_positive(base)) return power;
+    if (!spec::is_positive(base)) return power;
     if (!base.is_number()) {  // to the power of a number it may be a product
       return exponent.is_number() ? power : power_of(exponent, expr::make(Op::Log2, {base}));
     }

@@ -1,7 +1,6 @@
 #include "expr/bound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -247,14 +246,6 @@ Interval bound(const Expr& e, const Bounds& bounds) { return Bounder(e).bound(bo
 Interval bound(const Expr& e) {
   const auto anything = [](std::string_view) { return Interval{}; };
   return bound(e, {anything, anything});
-}
-
-bool is_positive(const Expr& e) {
-  const auto head = [](std::string_view name) {
-    return name == "h" ? Interval{0, std::numeric_limits<double>::infinity()} : Interval{};
-  };
-  const Interval range = bound(e, {head, [](std::string_view) { return Interval{}; }});
-  return range.low > 0 && std::isfinite(range.high) && !range.may_be_nan;
 }
 
 }  // namespace attngen::expr

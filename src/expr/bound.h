@@ -39,8 +39,6 @@ struct Bounds {
 Interval bound(const Expr& e, const Bounds& bounds);
 // Whatever its variables and inputs are.
 Interval bound(const Expr& e);
-// Whether it is more than 0, and finite, whatever inputs are and h from 0 on.
-bool is_positive(const Expr& e);
 
 // An expression's nodes in a row, each once, operands before what reads them: whoever asks many
 // times does not walk the tree each time.

@@ -3,8 +3,8 @@
 // before in its core (templates/hopper/parts/scan.cuh). One kernel takes the place of that of
 // states and of the tiles'.
 //
-// All is loaded once, and no state goes through memory. What it brings beside
-// states and tiles, by the number of blocks: docs/ladder.md, run AV.
+// All is loaded once, and no state goes through memory. What it brings beside states and tiles, by
+// the number of blocks: docs/ladder.md, run AV.
 #pragma once
 
 #include "attention/pair_form.h"
@@ -23,8 +23,8 @@ constexpr int scan_parts(int head_dim_v) { return head_dim_v / kStateRows; }
 // Blocks that run at a time: the cores of an H100 and of an H200.
 inline constexpr int kScanWave = 132;
 // Blocks of a call, one for each head of each batch and part of the values, from which on a scan is
-// as fast: where there is one part 48 to 60, where there are two 64 to 80, of four 90 to 96 (run
-// AV). So many for each wave: a second one that is almost empty takes as long as the first.
+// as fast: of one part 48 to 60, of two 64 to 80, of four 90 to 96 (run AV). So many for each wave:
+// a second one that is almost empty takes as long as the first.
 constexpr int fewest_scans(int parts) { return 40 + 16 * parts; }
 // Rows from which on it is. Short calls go through few waves of blocks, of which the last is short.
 constexpr int fewest_scan_rows(int parts) { return parts == 1 ? 512 : 1024; }

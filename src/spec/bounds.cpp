@@ -1,5 +1,6 @@
 #include "spec/bounds.h"
 
+#include <cmath>
 #include <limits>
 
 namespace attngen::spec {
@@ -47,6 +48,14 @@ Interval element_of(const Spec& spec, std::string_view name) {
 expr::Bounds bounds_of(const Spec& spec) {
   return {[&spec](std::string_view name) { return variable(spec, name); },
           [&spec](std::string_view name) { return element_of(spec, name); }};
+}
+
+bool is_positive(const expr::Expr& e) {
+  const auto head = [](std::string_view name) {
+    return name == "h" ? up_to(std::numeric_limits<double>::infinity()) : Interval{};
+  };
+  const Interval range = expr::bound(e, {head, [](std::string_view) { return Interval{}; }});
+  return range.low > 0 && std::isfinite(range.high) && !range.may_be_nan;
 }
 
 }  // namespace attngen::spec

@@ -9,6 +9,7 @@
 #include "expr/bound.h"
 #include "expr/ops.h"
 #include "expr/simplify.h"
+#include "spec/bounds.h"
 #include "spec/written.h"
 
 namespace attngen::spec {
@@ -209,8 +210,8 @@ std::optional<expr::Error> keys_below_float(const Expr& mask, std::string_view t
 
 std::optional<expr::Error> power_of_distance(const Expr& e, std::string_view text) {
   const Expr* found = expr::find_node(e, [](const Expr& node) {
-    return node.op() == Op::Pow && !expr::is_positive(node.operand(0)) &&
-           !node.operand(0).is_number() && !expr::mentions(node.operand(0), "kv_idx") &&
+    return node.op() == Op::Pow && !is_positive(node.operand(0)) && !node.operand(0).is_number() &&
+           !expr::mentions(node.operand(0), "kv_idx") &&
            !expr::mentions(node.operand(0), "score") && expr::mentions(node.operand(1), "kv_idx") &&
            is_float_of_key(node.operand(1));
   });
